@@ -190,12 +190,25 @@ test('after a lock that is not given in time, each change is written by itself, 
   expect(dropped).toEqual([8, 1, 1, 1, 1, 1, 1, 1, 1])
 })
 
-test('changes whose locks are not given in time fail after two waits, however many shared the batch', async () => {
-  await prepare(Array.from({ length: 20 }, () => lockTimeout))
-  const failed = await Promise.allSettled(ids.map((_, index) => groupCommit.commit(change(index + 1))))
-  expect(failed).toMatchObject(ids.map(() => ({ reason: { code: lockTimeout } })))
-  expect(dropped).toHaveLength(1 + ids.length)
-  expect(await countTimers()).toBe(8)
+test('changes whose locks are not given in time fail, and leave the other connections to the others', async () => {
+  await prepare()
+  const url = new URL(file.url)
+  url.searchParams.set('options', '-c lock_timeout=50')
+  const hasty = openDatabase(url.href, () => undefined)
+  let connections = 0
+  hasty.writers.on('connect', () => connections++)
+  await other.query('BEGIN')
+  await other.query('SELECT FROM timer WHERE pay_id = ANY ($1::uuid[]) FOR UPDATE', [ids.slice(0, 6)])
+  const { commit } = createGroupCommit(hasty.writers)
+  const [first, ...more] = await Promise.allSettled(ids.map((_, index) => commit(change(index + 1))))
+  await other.query('ROLLBACK')
+  expect([first, ...more.slice(0, 5)]).toMatchObject(Array(6).fill({ reason: { code: lockTimeout } }))
+  expect(more.slice(5).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+  // The driver ends the connection of the batch, because its statement failed.
+  expect(connections).toBe(2)
+  const { rows } = await hasty.writers.query('SHOW lock_timeout')
+  expect(rows).toEqual([{ lock_timeout: '50ms' }])
+  await hasty.close()
 })
 
 test('a commit that keeps losing deadlocks fails with the error, and was certainly not written', async () => {

@@ -2,7 +2,7 @@
  * Sends a batch through the driver as an already encoded call of a prepared statement. The driver's own queries would
  * convert and copy each of the hundred parameters, and ask for a description of the result.
  */
-import type { Connection, Submittable } from 'pg'
+import type { Connection, Pool, PoolClient, Submittable } from 'pg'
 import type { EncodedBatch } from '#storage/commit/binary-columns.ts'
 
 /** An undocumented member of the driver's connection, which its own queries use. */
@@ -59,3 +59,29 @@ export class BatchQuery implements Submittable {
     this.callback?.(error)
   }
 }
+
+export type Send = (query: BatchQuery) => Promise<BatchQuery>
+
+/** 100 ms: 32 changes, the most that share a batch, wait for three seconds if all of them need locks of others. */
+const hastyLockMs = 100
+
+/** Runs work with one connection on which a statement that needs a lock of others gives up almost at once. */
+export async function onHastyConnection(pool: Pool, work: (send: Send) => Promise<void>): Promise<void> {
+  const client = await pool.connect()
+  let broken = true
+  try {
+    await client.query(`SET lock_timeout = ${hastyLockMs}`)
+    await work(query => sendOn(client, query))
+    await client.query('RESET lock_timeout')
+    broken = false
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** On a connection of its own the driver answers only a query's callback. */
+const sendOn = (client: PoolClient, query: BatchQuery): Promise<BatchQuery> =>
+  new Promise((resolve, reject) => {
+    query.callback = error => (error ? reject(error) : resolve(query))
+    client.query(query)
+  })

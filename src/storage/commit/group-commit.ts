@@ -6,7 +6,7 @@
 import { strict as assert } from 'node:assert'
 import type { Pool } from 'pg'
 import { textAt } from '#domain/json.ts'
-import { BatchQuery } from '#storage/commit/batch-query.ts'
+import { BatchQuery, onHastyConnection, type Send } from '#storage/commit/batch-query.ts'
 import { encodeBatch } from '#storage/commit/binary-columns.ts'
 import {
   type Change,
@@ -81,7 +81,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
   let inFlight = 0
   let scheduled = false
   let patience: NodeJS.Timeout | undefined
-  const write = createWrite(pool, options.onEndpoints)
+  const writer: Writer = { pool, send: async query => pool.query(query), onEndpoints: options.onEndpoints }
 
   function schedule(): void {
     if (scheduled) return
@@ -105,7 +105,7 @@ export function createGroupCommit(pool: Pool, options: GroupCommitOptions = {}):
     queue = rest
     inFlight += 1
     options.onBatch?.(batch.length)
-    void writeBatch(write, batch).finally(() => {
+    void writeBatch(writer, batch).finally(() => {
       inFlight -= 1
       if (queue.length > 0) schedule()
     })
@@ -161,16 +161,19 @@ const done: Committed = { committed: true }
 const maximumDeadlocks = 5
 
 /** Writes a batch and answers every caller. Never throws. */
-async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
+async function writeBatch(writer: Writer, batch: readonly Waiting[], deadlocks = 0): Promise<void> {
   try {
-    const refused = await write(batch.map(waiting => waiting.change))
+    const refused = await write(
+      batch.map(waiting => waiting.change),
+      writer,
+    )
     for (const [index, waiting] of batch.entries()) {
       const conflict = refused.get(index)
       waiting.resolve(conflict ? { committed: false, conflict } : done)
     }
   } catch (error) {
-    if (batch.length > 1 && isRolledBack(error)) return writeParts(write, batch, error)
-    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(write, batch, deadlocks + 1)
+    if (batch.length > 1 && isRolledBack(error)) return writeParts(writer, batch, error)
+    if (isLostRace(error) && deadlocks < maximumDeadlocks) return writeBatch(writer, batch, deadlocks + 1)
     const conflict = batch.length === 1 ? conflictOf(error) : undefined
     for (const waiting of batch) {
       if (conflict) waiting.resolve({ committed: false, conflict })
@@ -182,34 +185,47 @@ async function writeBatch(write: Write, batch: readonly Waiting[], deadlocks = 0
 /**
  * A change that violates a constraint, or a race with another process, fails the whole statement, and nothing was
  * written. Splits the batch in halves until the culprit is alone: one round trip per change would take longer. After a
- * wait for a lock each change is written by itself at once: the halves would wait for that lock one after the other.
+ * wait for a lock the halves would wait for it one after the other, so each change is written by itself.
  */
-async function writeParts(write: Write, batch: readonly Waiting[], error: unknown): Promise<void> {
-  if (isOverdue(error)) {
-    await Promise.all(batch.map(waiting => writeBatch(write, [waiting])))
-    return
-  }
+async function writeParts(writer: Writer, batch: readonly Waiting[], error: unknown): Promise<void> {
+  if (isOverdue(error)) return writeEach(writer, batch)
   const middle = batch.length >> 1
-  await writeBatch(write, batch.slice(0, middle))
-  await writeBatch(write, batch.slice(middle))
+  await writeBatch(writer, batch.slice(0, middle))
+  await writeBatch(writer, batch.slice(middle))
 }
 
-type Write = (changes: readonly Change[]) => Promise<Map<number, Conflict>>
+/**
+ * Writes on one connection only, because the changes that need the lock would else occupy those that all other batches
+ * need. They hardly wait, because their batch has waited for that lock.
+ */
+const writeEach = (writer: Writer, batch: readonly Waiting[]): Promise<void> =>
+  onHastyConnection(writer.pool, async send => {
+    for (const waiting of batch) await writeBatch({ ...writer, send }, [waiting])
+  }).catch(error => {
+    for (const { reject } of batch) reject(new CommitUnknown(error))
+  })
 
-function createWrite(pool: Pool, onEndpoints: GroupCommitOptions['onEndpoints']): Write {
-  return async changes => {
-    const rows = collectRows(changes)
-    const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
-    const encode = <P extends Part>(part: P) => encodePart(part, rows[part])
-    const batch = encodeBatch(name, () => shape.forEach(encode))
-    const answered = await pool.query(new BatchQuery({ name, text, batch }))
-    const refused = new Map<number, Conflict>()
-    for (const [c, why = ''] of answered.rows) {
-      if (Number(c) === endpointsRow) await noticeEndpoints(onEndpoints, why)
-      else refused.set(Number(c), toConflict(why))
-    }
-    return refused
+interface Writer {
+  readonly pool: Pool
+  readonly send: Send
+  readonly onEndpoints: GroupCommitOptions['onEndpoints']
+}
+
+async function write(
+  changes: readonly Change[],
+  { send, onEndpoints }: Writer,
+): Promise<Map<number, Conflict>> {
+  const rows = collectRows(changes)
+  const { name, text, shape } = commitStatement(partNames.filter(part => rows[part].length > 0))
+  const encode = <P extends Part>(part: P) => encodePart(part, rows[part])
+  const batch = encodeBatch(name, () => shape.forEach(encode))
+  const answered = await send(new BatchQuery({ name, text, batch }))
+  const refused = new Map<number, Conflict>()
+  for (const [c, why = ''] of answered.rows) {
+    if (Number(c) === endpointsRow) await noticeEndpoints(onEndpoints, why)
+    else refused.set(Number(c), toConflict(why))
   }
+  return refused
 }
 
 /** All rows but the endpoints' mark come from guards, which name a conflict. */
