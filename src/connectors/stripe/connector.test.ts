@@ -119,6 +119,14 @@ test('live goes to Stripe, test to the address of the account', async () => {
 describe('the customer returns', () => {
   const open = { ...inquiryOf('AUTHORIZATION'), ...told('cs_1'), amount: { value: 1000, currency: 'EUR' } }
 
+  test('what was stored with the try that they made stays with it', async () => {
+    const { connector } = talk([])
+    const request = authorizationOf('CARD')
+    const approval = { keyMark: '0123abcd', sentOnce: true }
+    expect(await connector.keep?.({ request, approval, returned: back })).toEqual(approval)
+    expect(await connector.keep?.({ request, approval })).not.toMatchObject(approval)
+  })
+
   test('after paying on Stripe’s page, the payment is approved', async () => {
     const paid = sessionOf('complete', { payment_status: 'paid', payment_intent: intentOf('succeeded') })
     const { connector, calls } = talk([answered(paid)])

@@ -35,7 +35,8 @@ function openStripe(account: ProviderAccount, { http, nowMs }: ConnectorTools): 
     supports: method => capabilitiesOf(method, rawCards),
     willChallenge: demandsChallenge,
     sandbox: rawCards ? sandbox : undefined,
-    keep: ({ approval, returned }) => ({ keyMark: returned ? approval?.keyMark : client.keyMark }),
+    // The try that the customer returns to was sent before, and keeps what is known of it.
+    keep: ({ approval = {}, returned }) => (returned ? approval : { keyMark: client.keyMark }),
     authorize: (request, signal) => authorize(request, { client, nowMs, signal, rawCards }),
     complete: (returned, signal) => complete(returned, { client, nowMs, signal }),
     cancelAction: (inquiry, signal) => cancelAction(inquiry, { client, nowMs, signal }),
