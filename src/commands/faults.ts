@@ -2,7 +2,7 @@
  * How a failing command reports its error: one sentence for people, an exit code for scripts, a stack only on request.
  */
 import type { CommanderError } from 'commander'
-import { ReaderGone } from '#commands/terminal.ts'
+import { OutputFault, ReaderGone } from '#commands/terminal.ts'
 import { ConfigError } from '#config.ts'
 import { textAt } from '#domain/json.ts'
 import { isConnectionLost } from '#storage/database.ts'
@@ -30,6 +30,7 @@ const expectedFaults = [
   MigrationError,
   MasterKeyError,
   TooManyRoots,
+  OutputFault,
 ]
 
 /** Recognised by its code and not by its class, so that a server need not load the library. */

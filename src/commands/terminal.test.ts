@@ -71,6 +71,11 @@ test('a table has columns that fit their cells, and no cell controls the termina
   log.mockRestore()
 })
 
+const failing = (code: string) =>
+  vi
+    .spyOn(process.stdout, 'errored', 'get')
+    .mockReturnValue(Object.assign(new Error(`write ${code}`), { code }))
+
 test('an export ends without an error when its reader has gone, and reads no further', async () => {
   const read: string[] = []
   async function* pieces() {
@@ -79,11 +84,25 @@ test('an export ends without an error when its reader has gone, and reads no fur
       yield piece
     }
   }
-  const gone = vi.spyOn(process.stdout, 'errored', 'get').mockReturnValue(new Error('write EPIPE'))
+  const gone = failing('EPIPE')
   try {
     await expect(printExport(pieces())).resolves.toBeUndefined()
     expect(read).toEqual(['first'])
   } finally {
     gone.mockRestore()
+  }
+})
+
+test('an export that does not fit onto its disk fails', async () => {
+  async function* pieces() {
+    yield 'first'
+  }
+  const full = failing('ENOSPC')
+  try {
+    await expect(printExport(pieces())).rejects.toThrow(
+      'standard output cannot be written (ENOSPC), so it is not complete',
+    )
+  } finally {
+    full.mockRestore()
   }
 })

@@ -1,6 +1,7 @@
 /** Colours and a progress bar for terminals. Pipes, files and NO_COLOR get plain text. */
 import { once } from 'node:events'
 import { styleText } from 'node:util'
+import { textAt } from '#domain/json.ts'
 import { toVisible } from '#domain/text.ts'
 
 const tones: Readonly<Record<string, 'green' | 'red' | 'yellow'>> = {
@@ -89,15 +90,26 @@ function drawBar(done: number, total: number | undefined): string {
 /** The reader of our output has ended, as with `| head`: the rest is not needed. */
 export class ReaderGone extends Error {}
 
+/** What was to be written is incomplete, say because the disk is full. */
+export class OutputFault extends Error {}
+
 /** For output of any length: waits for the reader instead of buffering unread output in memory. */
 export async function print(text: string): Promise<void> {
-  if (process.stdout.errored) throw new ReaderGone('nobody reads standard output')
+  const { errored } = process.stdout
+  if (errored) throw toFault(errored)
   if (process.stdout.write(text)) return
   try {
     await once(process.stdout, 'drain')
   } catch (cause) {
-    throw new ReaderGone('nobody reads standard output', { cause })
+    throw toFault(cause)
   }
+}
+
+function toFault(cause: unknown): ReaderGone | OutputFault {
+  const code = textAt(cause, 'code') ?? 'unknown reason'
+  return /^(EPIPE|ECONNRESET)$/.test(code)
+    ? new ReaderGone('nobody reads standard output', { cause })
+    : new OutputFault(`standard output cannot be written (${code}), so it is not complete`, { cause })
 }
 
 /** For commands whose whole work is their output: a reader that ends early, as with `| head`, has what it wanted. */
