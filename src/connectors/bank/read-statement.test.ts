@@ -192,6 +192,18 @@ describe('a transfer without a reference of the bank', () => {
         expect((await factsIn(told(written.replace(from, to), '053')))[0]?.key).not.toBe(notified?.key)
     })
 
+    test('is another one if it is the sum of another batch of ours', async () => {
+      const sumOf = (digit: string) =>
+        `<Btch><PmtInfId>D${digit.repeat(32)}01</PmtInfId></Btch><TxDtls><RmtInf><Ustrd>SEPA debits</Ustrd></RmtInf></TxDtls>`
+      const keysOf = async (digit: string) =>
+        (await Promise.all(['054', '053'].map(message => factsIn(told(sumOf(digit), message)))))
+          .flat()
+          .map(({ key }) => key)
+      const [notified, booked] = await keysOf('a')
+      expect(booked).toBe(notified)
+      expect(await keysOf('b')).not.toContain(notified)
+    })
+
     test('is another one if a statement has it twice, in one entry or in two', async () => {
       const inTwo = told(written, '053').replace(/<Ntry>.*<[/]Ntry>/s, twice => twice + twice)
       for (const text of [inTwo, told(written + written, '053')]) {

@@ -225,16 +225,25 @@ function keyByPlace(source: Source, direction: string): string {
  * The other party, its reference and its text on that day, which a notification and a statement repeat. Undefined if
  * the bank tells none of them, or if several transactions are meant.
  */
-function contentOf({ entry, details, alone, rest, statementDate }: Source): string | undefined {
+function contentOf(source: Source): string | undefined {
+  const { entry, details, alone, rest, statementDate } = source
   if (rest) return undefined
   const said = [
     meaningful(textOf(find(details, 'Refs'), 'EndToEndId')),
     remittanceOf(find(details, 'RmtInf'), alone ? textOf(entry, 'AddtlNtryInf') : undefined),
     partyOf(details, directionOf(details, entry)).partyIban,
+    ...ourBatchOf(source),
   ]
   if (!said.some(text => text)) return undefined
   const text = JSON.stringify([dayIn(entry, statementDate), ...said])
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+/** The batch of ours that was booked as one sum: two of one day may have the same sum, and the bank says the same of both. */
+function ourBatchOf(source: Source): readonly string[] {
+  const { blockId, messageId } = wholeBlockOf(source).wholeBlock ?? {}
+  // The ids of other senders may be given by the bank, anew in each message.
+  return [blockId ?? messageId ?? ''].filter(id => /^[DT][0-9a-f]{32}([0-9A-Z]{2})?$/.test(id))
 }
 
 function referencesOf({ entry, details, ordinal }: Source) {
