@@ -42,7 +42,7 @@ interface AnswerStep {
     dispute: AnsweredDispute,
     signal: AbortSignal,
   ) => Promise<Outcome> | undefined
-  /** Stores what the provider has taken, before the dispute is changed: a repetition of a call cut off here stores it. */
+  /** Stores what the provider has taken, or may have, before the dispute is changed: a repetition of a call cut off here stores it. */
   readonly keep?: () => Promise<void>
   readonly change: (payment: Payment, dispute: Dispute, connector: Connector, now: Date) => DisputeChange
 }
@@ -153,9 +153,10 @@ async function answerHeld(
       { key, merchant },
       engine,
     )
+  // A provider that has perhaps taken it may end the dispute before the merchant repeats the call.
+  if (outcome.kind !== 'unreached') await keep?.()
   if (outcome.kind === 'unknown' || outcome.kind === 'unreached')
     throw new ProviderSilent(`the provider did not say whether it took the answer to ${disputeId}`)
-  await keep?.()
   const changed = await changeDispute(
     { merchantId, payId: dispute.payId },
     {

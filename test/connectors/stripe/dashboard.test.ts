@@ -450,6 +450,19 @@ describe('a dispute', () => {
     expect((await read(payId, direct)).amount.disputedValue).toBe(0)
   })
 
+  test('ends before the answer to its evidence is known, and the evidence is stored', async () => {
+    const { providerDisputeId, list } = await dispute()
+    const path = `/disputes/${list[0].disputeId}/evidence`
+    direct.double.arm('POST', /\/disputes\//, 'lost after')
+    expect((await direct.gateway.call('POST', path, { text: 'Delivered.' })).status).toBe(503)
+    direct.double.books.moveDispute(providerDisputeId, 'won')
+    await deliver('in order', direct)
+    expect((await direct.gateway.call('POST', path, { text: 'Delivered.' })).status).toBe(422)
+    const files = 'SELECT name FROM dispute_file WHERE dispute_id = $1'
+    const stored = await queryRows(direct.gateway.databaseUrl, files, [list[0].disputeId])
+    expect(stored).toEqual([{ name: 'text' }])
+  })
+
   test.each(['won', 'lost'])('is lost, appealed, and %s in the appeal', async end => {
     const { payId, list } = await dispute()
     const { providerDisputeId, disputeId } = list[0]
