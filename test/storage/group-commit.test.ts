@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { MerchantId, PayId, PlanId, XId } from '#domain/ids.ts'
 import { type Change, CommitUnknown } from '#storage/commit/change.ts'
 import { createGroupCommit, type GroupCommit } from '#storage/commit/group-commit.ts'
-import { type Database, openDatabase, writerConnections } from '#storage/database.ts'
+import { type Database, isNeverSent, openDatabase, writerConnections } from '#storage/database.ts'
 import { createTestDatabase, expectWaiting, type TestDatabase } from '#test/support/database/database.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '#test/support/database/database-proxy.ts'
 
@@ -209,6 +209,15 @@ test('changes whose locks are not given in time fail, and leave the other connec
   const { rows } = await hasty.writers.query('SHOW lock_timeout')
   expect(rows).toEqual([{ lock_timeout: '50ms' }])
   await hasty.close()
+})
+
+test('once the connection is lost, the other changes of a batch without its lock are not sent', async () => {
+  await prepare([lockTimeout, 'end the connection'])
+  const failed = await Promise.allSettled(ids.map((_, index) => groupCommit.commit(change(index + 1))))
+  expect(failed).toMatchObject(ids.map(() => ({ reason: expect.any(CommitUnknown) })))
+  const isUnsent = failed.map(one => one.status === 'rejected' && isNeverSent(one.reason.cause))
+  expect(isUnsent).toEqual(ids.map((_, index) => index > 0))
+  expect(await countTimers()).toBe(8)
 })
 
 test('a commit that keeps losing deadlocks fails with the error, and was certainly not written', async () => {

@@ -3,7 +3,9 @@
  * convert and copy each of the hundred parameters, and ask for a description of the result.
  */
 import type { Connection, Pool, PoolClient, Submittable } from 'pg'
+import { DatabaseSilent } from '#storage/breaker.ts'
 import type { EncodedBatch } from '#storage/commit/binary-columns.ts'
+import { isConnectionLost } from '#storage/database.ts'
 
 /** An undocumented member of the driver's connection, which its own queries use. */
 interface Wire extends Connection {
@@ -65,17 +67,30 @@ export type Send = (query: BatchQuery) => Promise<BatchQuery>
 /** 100 ms: 32 changes, the most that share a batch, wait for three seconds if all of them need locks of others. */
 const hastyLockMs = 100
 
-/** Runs work with one connection on which a statement that needs a lock of others gives up almost at once. */
+/**
+ * Runs work with one connection on which a statement that needs a lock of others gives up almost at once. If the
+ * connection is lost, nothing more is sent, because each statement would wait for the database anew.
+ */
 export async function onHastyConnection(pool: Pool, work: (send: Send) => Promise<void>): Promise<void> {
   const client = await pool.connect()
-  let broken = true
+  let isLost = false
+  const send: Send = async query => {
+    if (isLost) throw new DatabaseSilent()
+    try {
+      return await sendOn(client, query)
+    } catch (error) {
+      isLost = isConnectionLost(error)
+      throw error
+    }
+  }
+  let isBroken = true
   try {
     await client.query(`SET lock_timeout = ${hastyLockMs}`)
-    await work(query => sendOn(client, query))
-    await client.query('RESET lock_timeout')
-    broken = false
+    await work(send)
+    if (!isLost) await client.query('RESET lock_timeout')
+    isBroken = isLost
   } finally {
-    client.release(broken)
+    client.release(isBroken)
   }
 }
 
