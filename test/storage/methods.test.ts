@@ -56,7 +56,8 @@ test('a new number replaces the old one for all customers who stored it, but no 
   if (!kept || !next) throw new Error('the cards were not stored')
   const card = { cardId: next.cardId, last4Digits: '1111', brand: 'visa', expiryDate: '203501' }
   const replacement = { merchantId: merchantId(), cardId: kept.cardId, next: card, now }
-  expect(await methods.replaceCard(replacement)).toBe(2)
+  // The old card of two customers, and the date of the new one, which two others had stored before.
+  expect(await methods.replaceCard(replacement)).toBe(4)
   const [replaced] = await methods.listRemembered(merchantId(), 'one')
   expect(replaced).toEqual({
     ...kept,
@@ -68,6 +69,8 @@ test('a new number replaces the old one for all customers who stored it, but no 
   })
   expect(await cardsOf('two')).toEqual(['1111'])
   expect(await cardsOf('both')).toEqual(['1111', '3220'])
+  const ofBoth = await methods.listRemembered(merchantId(), 'both')
+  expect(ofBoth.find(({ cardId }) => cardId === next.cardId)).toMatchObject({ expiryDate: '203501' })
 })
 
 test('a new expiry date is stored for every customer with the card', async () => {

@@ -75,27 +75,28 @@ export function createStoredMethods(
     },
 
     async replaceCard({ merchantId, cardId, next, now }) {
-      // A customer who has stored both cards keeps the old row, because two rows must not become the same card.
+      // A customer who has stored both cards keeps the old row, because two rows must not become the same card. Rows
+      // that hold the new card already get its new date.
       const { rowCount } = await writers.query(
         `UPDATE stored_method m SET card_id = v.card_id, last4_digits = $4, brand = $5,
            expiry_date = coalesce($6, m.expiry_date), updated_at = $7
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
            AND delete_after_use_at IS NULL FOR SHARE) v
-         WHERE m.merchant_id = $1 AND m.card_id = $2 AND ($2::uuid = $3::uuid OR NOT EXISTS (SELECT 1 FROM stored_method o
-           WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
+         WHERE m.merchant_id = $1 AND m.card_id IN ($2, $3) AND (
+           m.card_id = $3 AND m.expiry_date IS DISTINCT FROM coalesce($6, m.expiry_date)
+           OR m.card_id = $2 AND NOT EXISTS (SELECT 1 FROM stored_method o
+             WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
       )
       if (cardId === next.cardId && next.expiryDate === undefined) return rowCount ?? 0
-      // Plans follow their stored method; a plan without a customer follows the card itself. As a moved plan, it is then
-      // charged with the expiry date of the vault instead of its initial payment's.
+      // Plans follow the card itself, also to the other method of a customer who has stored both cards. As a moved plan,
+      // it is then charged with the new card's expiry date instead of its initial payment's.
       await writers.query(
         `UPDATE payment_plan pl SET card_id = v.card_id, version = version + 1, charged_method = coalesce(pl.charged_method,
            (SELECT p.method FROM payment p WHERE p.merchant_id = pl.merchant_id AND p.pay_id = pl.initial_pay_id))
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
            AND delete_after_use_at IS NULL FOR SHARE) v
-         WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.card_id::text = $2::uuid::text
-           AND (pl.customer_id IS NULL OR NOT EXISTS (SELECT 1 FROM stored_method m WHERE m.merchant_id = $1
-             AND m.customer_id = pl.customer_id AND m.card_id = $2))`,
+         WHERE ${byOtherIndex('pl.merchant_id')} = $1 AND pl.card_id::text = $2::uuid::text`,
         [merchantId, cardId, next.cardId],
       )
       return rowCount ?? 0

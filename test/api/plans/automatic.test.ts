@@ -309,6 +309,25 @@ test('a card that got a new number is charged by the new one', async () => {
   expect(await readPlan(shop, body.paymentPlanId)).toMatchObject({ numberOfPayments: 2, paymentMethodId })
 })
 
+test('a card that got the number of another card of its customer is charged by that number and date', async () => {
+  const shop = await openShop(gateway)
+  const customerInfo = { merchantCustomerId: 'ada', email: 'ada@example.com' }
+  const old = { number: '4000000000003220' }
+  const recurring = { frequency: 'MONTHLY', autoCharge: true }
+  const { paymentPlanId } = (await beginPlan(shop, { recurring, payment: { card: old, customerInfo } })).body
+  const before = await readPlan(shop, paymentPlanId)
+  const successor = { number: '4000000000003253', expiryDate: '202702' }
+  expect(await shop.create('CARD', { card: successor, customerInfo })).toMatchObject({ status: 200 })
+  await shop.call('POST', '/services/accountUpdater', { transId: 'update', cards: [old] })
+  await moveTo(shop, '2027-03-31T00:00:00Z')
+  const [charge] = await listPayments(shop, paymentPlanId)
+  expect(charge.status).toBe('OK')
+  const { paymentMethods } = await shop.read(charge.payId)
+  expect(paymentMethods.card).toMatchObject({ last4Digits: '3253', expiryDate: '203512' })
+  const { paymentMethodId } = await readPlan(shop, paymentPlanId)
+  expect(paymentMethodId).not.toBe(before.paymentMethodId)
+})
+
 test.each<[string, object | undefined]>([
   ['a customer', { merchantCustomerId: 'ada', email: 'ada@example.com' }],
   ['no customer', undefined],
