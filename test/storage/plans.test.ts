@@ -99,6 +99,8 @@ async function driveTraffic(): Promise<void> {
   const { paymentPlanId } = await call(gateway, 'POST', '/payments', cardPayment(planPayment()))
   await call(other, 'GET', `/payment-plans/${paymentPlanId}`)
   await call(other, 'GET', `/payment-plans/${paymentPlanId}/payments?page=1`)
+  const cards = [{ number: '4000000000003246', expiryDate: '202912' }]
+  await call(gateway, 'POST', '/services/accountUpdater', { transId: 'update', cards })
   await call(gateway, 'POST', '/payments/links', { transId: 'link', amount })
   await openIntents(gateway, gateway).intent()
   await gateway.gateway.timerWorker.runDue()
@@ -242,6 +244,25 @@ const conditionsOn = (table: string, node: Node): readonly string[] => [
   ...(node['Relation Name'] === table && node['Index Name'] !== undefined ? [node['Index Cond'] ?? ''] : []),
   ...(node.Plans ?? []).flatMap(child => conditionsOn(table, child)),
 ]
+
+test('the account updater finds the stored methods and plans of a card by the card, not by the merchant alone', async () => {
+  const updates = [...statements.values()].filter(({ text }) =>
+    /^UPDATE (stored_method|payment_plan) /.test(text),
+  )
+  expect(updates).toHaveLength(2)
+  for (const { text, options } of updates) {
+    const client = new pg.Client({ connectionString: gateway.databaseUrl, options })
+    await client.connect()
+    try {
+      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
+      const { Plan: plan } = rows[0]['QUERY PLAN'][0]
+      for (const table of ['stored_method', 'payment_plan'])
+        for (const condition of conditionsOn(table, plan)) expect(condition).toMatch(/card_id|held_id/)
+    } finally {
+      await client.end()
+    }
+  }
+})
 
 /** Rows of one merchant: as many as a day of debits, its statement or a settlement file adds before the tables have statistics. */
 const bankRows = {

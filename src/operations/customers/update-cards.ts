@@ -179,7 +179,8 @@ async function storeUpdates(
   )
   const successors = news.flatMap(({ successor }) => successor ?? [])
   const kept = await keepCards(merchant, successors, needs)
-  await Promise.all(news.map(one => updateStoredMethods(one, merchant, needs)))
+  // One after the other: all at once they would take every connection on which payments are written.
+  for (const one of news) await updateStoredMethods(one, merchant, needs)
   return new Map(news.map(one => [one.found, toResult(one, kept)]))
 }
 

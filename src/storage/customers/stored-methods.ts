@@ -5,7 +5,7 @@ import type { CustomerId, MerchantId, StoredMethodId } from '#domain/ids.ts'
 import { isStoredCard, type StoredCard, type StoredMethod } from '#lifecycle/customer.ts'
 import type { CustomerReader } from '#storage/customers/customers.ts'
 import type { Database } from '#storage/database.ts'
-import { byOtherIndex } from '#storage/planner.ts'
+import { byOtherIndex, lookUp } from '#storage/planner.ts'
 
 export interface CardReplacement {
   readonly merchantId: MerchantId
@@ -82,10 +82,10 @@ export function createStoredMethods(
            expiry_date = coalesce($6, m.expiry_date), updated_at = $7
          FROM (SELECT card_id FROM vault_card WHERE merchant_id = $1 AND card_id = $3 AND sealed IS NOT NULL
            AND delete_after_use_at IS NULL FOR SHARE) v
-         WHERE m.merchant_id = $1 AND m.card_id IN ($2, $3) AND (
+         WHERE ${byOtherIndex('m.merchant_id')} = $1 AND m.card_id::text IN ($2::uuid::text, $3::uuid::text) AND (
            m.card_id = $3 AND m.expiry_date IS DISTINCT FROM coalesce($6, m.expiry_date)
-           OR m.card_id = $2 AND NOT EXISTS (SELECT 1 FROM stored_method o
-             WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.card_id = $3))`,
+           OR m.card_id = $2 AND NOT EXISTS ${lookUp(`SELECT 1 FROM stored_method o
+             WHERE o.merchant_id = $1 AND o.customer_id = m.customer_id AND o.held_id = $3`)})`,
         [merchantId, cardId, next.cardId, next.last4Digits, next.brand, next.expiryDate, now],
       )
       if (cardId === next.cardId && next.expiryDate === undefined) return rowCount ?? 0
