@@ -68,7 +68,10 @@ export type NoticeFact =
       readonly total?: Money
       readonly outcome: Outcome
       readonly capture?: Outcome
-      /** The notice lacks facts that a look-up has, such as the token of a stored card, so the approval is looked up. */
+      /**
+       * The notice lacks facts that a look-up has, such as the token of a stored card, so the approval is looked up. If
+       * the outcome is pending, the look-up may find an approval; otherwise the notice changes nothing.
+       */
       readonly isBrief?: true
     }
   /** An approved capture or refund has failed after all. */

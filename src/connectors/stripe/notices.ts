@@ -89,8 +89,8 @@ function findOtherOwner(event: Wire, { live }: { readonly live: boolean }): stri
 type Reader = (object: Wire, event: Wire) => NoticeFact | readonly NoticeFact[] | undefined
 
 const readers: Readonly<Record<string, Reader>> = {
-  'checkout.session.completed': paidSession,
-  'checkout.session.async_payment_succeeded': paidSession,
+  'checkout.session.completed': endedSession,
+  'checkout.session.async_payment_succeeded': endedSession,
   'checkout.session.async_payment_failed': session => failedSession(session, generalDecline),
   'checkout.session.expired': session => failedSession(session, timedOut, { pageEnded: true }),
   'payment_intent.succeeded': (intent, event) =>
@@ -163,13 +163,22 @@ function authorization(intent: Wire): NoticeFact | undefined {
   return authorizationFact(intent, 'amount', readIntent(intent, askedBy(intent)))
 }
 
-/** A completed but unpaid session is ignored: later events of its intent report the payment or authorisation. */
-function paidSession(session: Wire): NoticeFact | undefined {
-  if (textAt(session, 'payment_status') !== 'paid') return undefined
-  return authorizationFact(session, 'amount_total', readSession(session, askedBy(session)))
+/**
+ * A completed session is unpaid also after an authorisation that is captured later. Only its intent tells, and the
+ * events of intents may not be sent to this endpoint, so it is looked up.
+ */
+function endedSession(session: Wire): NoticeFact | undefined {
+  const isPaid = textAt(session, 'payment_status') === 'paid'
+  if (!isPaid && idAt(session, 'payment_intent') === undefined) return undefined
+  const fact = authorizationFact(session, 'amount_total', readSession(session, askedBy(session)))
+  return isPaid ? fact : fact && { ...fact, isBrief: true }
 }
 
-function authorizationFact(object: Wire, name: string, told: AuthorizationOutcome): NoticeFact | undefined {
+function authorizationFact(
+  object: Wire,
+  name: string,
+  told: AuthorizationOutcome,
+): Extract<NoticeFact, { kind: 'outcome' }> | undefined {
   const amount = fromStripeAmount(numberAt(object, name), textAt(object, 'currency'))
   const { authorization: outcome, capture } = told
   // We know the customer's step from the answer to our request.

@@ -340,6 +340,18 @@ test('a part of what a notice approved is captured, where the account has no mul
   await expectSameBooks(body.payId)
 })
 
+test('the end of the page alone tells of an authorisation, if the endpoint gets no events of intents', async () => {
+  const paymentMethods = { integrationType: 'HOSTED', type: 'CARD' }
+  const { payId, page } = await visit('CARD', { paymentMethods, captureMethod: { type: 'MANUAL' } })
+  await go(`${page}?choice=yes`)
+  const told = shop.double.takeEvents().map(({ payload }) => payload)
+  const ended = told.filter(payload => JSON.parse(payload).type === 'checkout.session.completed')
+  expect(JSON.parse(ended[0] ?? '').data.object).toMatchObject({ payment_status: 'unpaid' })
+  for (const payload of ended) await shop.double.send(shop.noticeUrl, payload)
+  await shop.gateway.gateway.notices.runDue()
+  expect(await read(payId)).toMatchObject({ status: 'AUTHORIZED', amount: { authorizedValue: 1000 } })
+})
+
 test('a notice completes the payment also while Stripe answers no question', async () => {
   const { payId, page, sessionId } = await visit()
   await go(`${page}?choice=yes`)

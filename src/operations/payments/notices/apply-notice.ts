@@ -164,7 +164,10 @@ async function applyOutcome(
     if (outcome.kind === 'declined' && (await mayTryAgain(noticed, operation, outcome, engine)))
       return 'unmatched'
     const told = { authorization: outcome, capture: captureOf(payment, operation, fact) }
-    const whole = fact.isBrief ? await lookUpApproval(noticed, operation, engine) : undefined
+    const brief = fact.isBrief && { ...noticed, told: outcome }
+    const whole = brief ? await lookUpApproval(brief, operation, engine) : undefined
+    // The notice alone decides nothing: the return of the customer, a later notice or an inquiry does.
+    if (brief && !whole && outcome.kind === 'pending') return 'repeated'
     return decide({ merchant, payment, xId: operation.xId, outcome: whole ?? told }, engine)
   }
   const captured = await applyToCapture(noticed, operation, fact, engine)
