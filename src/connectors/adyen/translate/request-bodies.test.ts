@@ -218,6 +218,17 @@ describe('request bodies', () => {
     expect(toIncrement(request, 'PSP0000000000001', terms).sent?.value).toBe(1100)
   })
 
+  test.each([
+    ['the five digits of a ZIP code with its extension', 'USA', '94107-1234', '94107'],
+    ['the extension without a hyphen is left out, too', 'USA', '941071234', '94107'],
+    ['a postal code of another country', 'BRA', '01310-100', '01310-100'],
+  ])('an address has %s', (_, country, postalCode, expected) => {
+    const billing = { streetName: 'Main Street', streetNumber: '1', city: 'Town', country, postalCode }
+    expect(bodyOf(authorizationOf('CARD', { card }, { billing })).billingAddress).toMatchObject({
+      postalCode: expected,
+    })
+  })
+
   test('a telephone order is marked as Moto', () => {
     expect(bodyOf(authorizationOf('CARD', { card }, { channel: 'MOTO' })).shopperInteraction).toBe('Moto')
   })

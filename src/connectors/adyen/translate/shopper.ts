@@ -75,12 +75,15 @@ export function toAddress(address: Loose | undefined): Loose | undefined {
     // Required by Adyen. Some addresses have no number, and some shops write it into the street.
     houseNumberOrName: textAt(address, 'streetNumber') ?? 'N/A',
     city,
-    postalCode,
+    postalCode: country === 'US' ? withoutExtension(postalCode) : postalCode,
     country,
     // Adyen takes codes such as CA or NSW, not names of states.
     ...(state !== undefined && state.length <= 3 ? { stateOrProvince: state } : {}),
   }
 }
+
+/** Adyen takes at most five digits for an address in the US, so the four digits after them are left out. */
+const withoutExtension = (zip: string): string => zip.replace(/^(\d{5})[ -]?\d{4}$/, '$1')
 
 function toDeliveryAddress(shipping: Loose | undefined): Loose | undefined {
   const address = recordAt(shipping, 'address')
