@@ -12,10 +12,10 @@ if (isModernEnough) await runHere()
 else runInInstalledNode()
 
 async function runHere() {
-  // An older Node has started us (below): when that process is killed, drain and stop too, instead of running
-  // unattended.
+  // An older Node has started us (below), and whoever kills it means us: end as abruptly, instead of running unattended.
+  // While we drained, the next start would find our port and data folder taken.
   if (process.channel !== undefined) {
-    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+    process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
     process.channel.unref()
   }
   const emitWarning = process.emitWarning

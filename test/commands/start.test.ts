@@ -16,6 +16,7 @@ import {
   makeDataFolder,
   makeEmptyFolder,
   readPids,
+  startLaunched,
   startServer,
   startUnheard,
   tollgate,
@@ -102,6 +103,16 @@ test('kill -9 of npm stops the server and its database', async () => {
   const { server, database } = readPids(folder)
   child.kill('SIGKILL')
   await expectGone([server, database])
+})
+
+test('kill -9 of the older Node that started the server: the next start takes over at once', async () => {
+  const launched = startLaunched({ ...settings(), TOLLGATE_DRAIN_SECONDS: '5' })
+  const { merchantId } = await launched.ready()
+  launched.child.disconnect()
+  const next = startServer('node', settings())
+  expect(await next.ready()).toMatchObject({ merchantId })
+  next.child.kill('SIGINT')
+  expect(await next.exited).toBe(0)
 })
 
 test('a server whose log cannot be written works and stops as usual; a command then ends with 1', async () => {

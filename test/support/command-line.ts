@@ -1,5 +1,6 @@
 /** Runs the real command line as its users do: as processes of their own, with data folders of their own. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { strict as assert } from 'node:assert'
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -138,6 +139,19 @@ export function startServer(by: 'npm' | 'node', env: Env, cwd = root): RunningSe
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   return watchServer(child, child.stdout, child.stderr)
+}
+
+/** As an older Node does, which starts the server's own one and is connected with it. */
+export function startLaunched(env: Env): RunningServer {
+  const child = fork('bin/tollgate.js', {
+    cwd: root,
+    env: { ...plainEnv, ...env },
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const { stdout, stderr } = child
+  assert(stdout && stderr)
+  return watchServer(child, stdout, stderr)
 }
 
 /** Directly, with at most that many open files. */
