@@ -27,7 +27,7 @@ test('a cell that could not be opened is named, and one that answers is not, alt
   expect(found).toMatchObject({ payments: [{ payId: 'a' }], away: ['cell_02'] })
 })
 
-test('a payment that a cut-off move has left in two cells is found once', async () => {
+test('a payment that is in two cells while its merchant is being moved is found once', async () => {
   const found = await searchCells([cellOf(0, paymentOf('a')), cellOf(1, paymentOf('a'))], [])
   expect(found.payments).toHaveLength(1)
 })

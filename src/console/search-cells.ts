@@ -28,7 +28,7 @@ export async function searchCells(
 ): Promise<FoundInCells> {
   const unopened = away.filter(name => !open.some(({ number }) => cellName(number) === name))
   const answers = await Promise.all(open.map(searchCell))
-  // An interrupted move of a merchant leaves payments in two cells.
+  // While a merchant is being moved, its payments are in two cells.
   const byId = new Map(answers.flatMap(({ payments }) => payments).map(payment => [payment.payId, payment]))
   const newest = [...byId.values()].toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
   return {

@@ -26,6 +26,8 @@ export interface Cells {
    * unavailable.
    */
   visit<T>(merchantId: string, work: (cell: Cell) => Promise<T>): Promise<T>
+  /** The number of the merchant's cell. Throws MerchantUnavailable while the merchant is being moved. */
+  locate(merchantId: string): Promise<number>
   /** Merchants, keys and endpoints of all cells. */
   readonly stores: CellStores
   /** False while there is only cell 0, so that no merchant needs to be located. */
@@ -107,7 +109,7 @@ function join(opener: Opener, { known, findDirectory }: Known): Cells {
     placeNew: async merchantId => (findDirectory() ? placeNew(merchantId, home, all()) : home),
   }
   return {
-    ...{ home, all, away, visit, stores: routeStores(finder) },
+    ...{ home, all, away, visit, locate: finder.locate, stores: routeStores(finder) },
     get several() {
       return findDirectory() !== undefined
     },

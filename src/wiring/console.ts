@@ -18,6 +18,7 @@ import { createAdministration, newId } from '#operations/merchants/open-merchant
 import { createProviderAdministration } from '#providers/administration.ts'
 import { auditProviders } from '#providers/audited.ts'
 import { createAuditStore } from '#storage/audit/audit.ts'
+import { MerchantUnavailable } from '#storage/cells/directory-store.ts'
 import { createFigureStore } from '#storage/console/figures.ts'
 import { createFormStore } from '#storage/console/forms.ts'
 import { createPeopleStore } from '#storage/console/people.ts'
@@ -132,10 +133,24 @@ function openDeps(cell: Cell, { shared, cells, ways, people }: ConsoleParts): Co
 
 const searchAll =
   (cells: Cells): ConsoleDeps['search'] =>
-  (merchants, typed) => {
-    const open = cells.all().map(({ number, database }) => ({
-      number,
-      find: (limit: number) => createPaymentSearch(database).find(merchants, typed, limit),
-    }))
+  async (merchants, typed) => {
+    const places = await Promise.all(merchants.map(merchantId => findPlace(cells, merchantId)))
+    const open = cells.all().map(({ number, database }) => {
+      const here = merchants.filter((_, index) => (places[index] ?? number) === number)
+      return { number, find: (limit: number) => createPaymentSearch(database).find(here, typed, limit) }
+    })
     return searchCells(open, cells.away())
   }
+
+/**
+ * A move that was interrupted leaves old rows in another cell, which must not be shown. Undefined while a move lasts: until
+ * it ends, both copies are the same.
+ */
+async function findPlace(cells: Cells, merchantId: string): Promise<number | undefined> {
+  try {
+    return await cells.locate(merchantId)
+  } catch (error) {
+    if (error instanceof MerchantUnavailable) return undefined
+    throw error
+  }
+}
