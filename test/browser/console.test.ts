@@ -23,6 +23,8 @@ describe.runIf(found)('in a browser', () => {
   /** Browsers refuse passkeys on a bare IP address. */
   let origin: string
   let payId: string
+  /** The payment with the longest amount. */
+  let longest: string
   /** One object of each kind that has a page of its own. */
   let single: readonly string[]
 
@@ -38,7 +40,8 @@ describe.runIf(found)('in a browser', () => {
       [12_345, 'KWD'],
       [999_999_999_999, 'TND'],
     ])
-      await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))
+      longest = (await gateway.call('POST', '/payments', cardPayment({ amount: { value, currency } }))).body
+        .payId
     const transfer = await gateway.call('POST', '/payments', {
       transId: 'a-method-with-a-long-name',
       amount: { value: 1_000, currency: 'EUR' },
@@ -204,6 +207,7 @@ describe.runIf(found)('in a browser', () => {
         ...shared.map(path => `${origin}/console${path}`),
         inMerchant(`/payments/${payId}`),
         inMerchant(`/payments/${payId}/refunds`),
+        inMerchant(`/payments/${longest}`),
         ...single.map(inMerchant),
       ]
       for (const address of addresses) {
