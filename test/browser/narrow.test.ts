@@ -47,6 +47,21 @@ describe.runIf(found)('in a browser', () => {
         const { href } = await stage.shop.session({ language, amount })
         const { page } = await stage.open(href, narrow)
         expect([amount, language, await linesOf(page, '.due')]).toEqual([amount, language, 1])
+        // With text of twice the size, too.
+        const broken = await page.evaluate(`(() => {
+          const { style } = document.documentElement
+          style.fontSize = '200%'
+          const broken = [...document.querySelectorAll('.due, .primary span')].filter(({ firstChild }) => {
+            const { index, 0: digits } = /\\d[\\d.,\\s]*/.exec(firstChild.data.trimEnd())
+            const range = document.createRange()
+            range.setStart(firstChild, index)
+            range.setEnd(firstChild, index + digits.trimEnd().length)
+            return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1
+          })
+          style.fontSize = ''
+          return broken.map(({ textContent }) => textContent)
+        })()`)
+        expect([amount, language, broken]).toEqual([amount, language, []])
       }
   })
 
