@@ -238,7 +238,9 @@ describe.runIf(found)('in a browser', () => {
     await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend',
       '<form class="act"><div class="field"><select><option>Marketplace payouts and terminals in Switzerland</option></select></div></form>')`)
     expect(await page.evaluate(wide)).toBe(0)
-    for (const path of ['/settings', '/settlements', '/endpoints', '/test', '/links/new']) {
+    const { payId: waiting } = (await gateway.call('GET', '/payments?transId=a-link')).body.data[0]
+    const payments = [payId, longest, waiting].map(id => `/payments/${id}`)
+    for (const path of ['/settings', '/settlements', '/endpoints', '/test', '/links/new', ...payments]) {
       await page.goto(inMerchant(path))
       await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
       expect([path, await page.evaluate(wide)]).toEqual([path, 0])
