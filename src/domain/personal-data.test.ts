@@ -5,6 +5,7 @@ test('personal data is removed, data needed for accounting stays', () => {
   const stored = {
     customerInfo: { merchantCustomerId: 'C-1', firstName: 'Ada', title: 'Dr', email: 'ada@shop.example' },
     shipping: { type: 'parcel', address: { lastName: 'Lovelace', city: 'London', country: 'GBR' } },
+    paymentMethods: { providerR: { shippingAddress: { address: { city: 'London', postalCode: 'N1' } } } },
     order: { description: 'Books', items: [{ name: 'Notes', description: 'On the engine' }] },
     browserInfo: { ipAddress: '203.0.113.1' },
     metadata: { firstName: 'kept: it is the merchant’s own' },
@@ -14,6 +15,7 @@ test('personal data is removed, data needed for accounting stays', () => {
   expect(erasePersonalData(stored)).toEqual({
     customerInfo: { merchantCustomerId: 'C-1' },
     shipping: { type: 'parcel', address: { country: 'GBR' } },
+    paymentMethods: { providerR: { shippingAddress: { address: {} } } },
     order: { description: 'Books', items: [{ name: 'Notes', description: 'On the engine' }] },
     metadata: { firstName: 'kept: it is the merchant’s own' },
     amount: { value: 100 },

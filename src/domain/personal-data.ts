@@ -50,6 +50,7 @@ const customers: ReadonlySet<string> = new Set([
   'billing',
   'billingAddress',
   'shipping',
+  'shippingAddress',
   'payer',
 ])
 
