@@ -94,6 +94,13 @@ async function decide(form: Form, address: string, ports: IssueTokenPorts): Prom
   const allowed = createAddressList(key.allowFrom).allows(address)
   ports.watch.onKeyUse({ merchantId, keyId: key.keyId, address, allowed })
   if (!allowed) return new Refusal('forbidden', 'This API key must not be used from this address.')
+  // The token confirms payments; without this scope every request with it would be refused on the customer's device.
+  if (intentId !== undefined && !key.scopes.includes('payments')) {
+    return new Refusal(
+      'forbidden',
+      'This API key lacks the scope payments, which the token of a payment intent needs.',
+    )
+  }
   if (intentId !== undefined && !(await ports.findIntent?.(merchantId, intentId))) {
     return refuseField('payment_intent_id', 'payment_intent_id names no payment intent of this merchant.')
   }

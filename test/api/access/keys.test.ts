@@ -97,16 +97,26 @@ describe('scopes', () => {
       { amount: { value: 1000, currency: 'EUR' } },
       using(apiKey),
     )
-    const form = new URLSearchParams({
-      grant_type: 'payment_intents',
-      payment_intent_id: intent.paymentIntentId ?? intent.id,
-      client_id: gateway.merchantId,
-      client_secret: apiKey,
+    const askIntentToken = (key: string) => {
+      const form = new URLSearchParams({
+        grant_type: 'payment_intents',
+        payment_intent_id: intent.paymentIntentId ?? intent.id,
+        client_id: gateway.merchantId,
+        client_secret: key,
+      })
+      return gateway.call('POST', '/authorization/oauth/token', form.toString(), {
+        'content-type': 'application/x-www-form-urlencoded',
+      })
+    }
+    expect((await askIntentToken(apiKey)).status).toBe(200)
+    const { apiKey: others } = await makeKey({ scopes: allScopes.filter(other => other !== 'payments') })
+    expect(await askIntentToken(others)).toMatchObject({
+      status: 403,
+      body: {
+        error: 'access_denied',
+        error_description: expect.stringContaining('lacks the scope payments'),
+      },
     })
-    const { status } = await gateway.call('POST', '/authorization/oauth/token', form.toString(), {
-      'content-type': 'application/x-www-form-urlencoded',
-    })
-    expect(status).toBe(200)
   })
 })
 
