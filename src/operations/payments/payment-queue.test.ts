@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { paymentOf } from '#lifecycle/example-payment.test-support.ts'
 import type { Payment } from '#lifecycle/payment.ts'
-import { createPaymentQueue } from '#operations/payments/payment-queue.ts'
+import { createPaymentQueue, reconnectDelaysMs } from '#operations/payments/payment-queue.ts'
+import { CommitUnknown } from '#storage/commit/change.ts'
 import type { PaymentReader } from '#storage/payments/payments.ts'
 
 /** A database with one payment, and the queue of one of the processes that work on it. */
@@ -9,6 +10,8 @@ function openStore(first: Payment) {
   let stored = first
   let answer = { promise: Promise.resolve() }
   let reads = 0
+  let isAway = false
+  let waitedMs = 0
   const payments: Pick<PaymentReader, 'byPayId'> = {
     byPayId: async () => {
       reads += 1
@@ -17,8 +20,11 @@ function openStore(first: Payment) {
   }
   const queue = createPaymentQueue({
     payments: { ...payments, byTransId: async () => undefined },
-    waitMs: async () => undefined,
+    async waitMs(milliseconds) {
+      waitedMs += milliseconds
+    },
     async commit({ updatePayment }) {
+      if (isAway) throw new CommitUnknown(new Error('the database is away'))
       if (!updatePayment) return { committed: true }
       if (updatePayment.expectedVersion !== stored.version)
         return { committed: false, conflict: 'version_changed' }
@@ -31,6 +37,11 @@ function openStore(first: Payment) {
   return {
     queue,
     reads: () => reads,
+    /** For how long steps have waited for the database. */
+    waitedMs: () => waitedMs,
+    loseDatabase() {
+      isAway = true
+    },
     /** Commits are stored, but answered only when the returned function is called. */
     holdAnswers() {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -103,4 +114,22 @@ test('a refusal queued during a commit is not decided on the state which that co
   const asked = queue.update({ merchantId, payId }, ({ sums }) => ({ result: sums.captured }))
   answerCommit()
   expect([await written, await asked]).toEqual(['written', 1000])
+})
+
+test('steps that wait together while the database is away give up together, not one after the other', async () => {
+  const payment = paymentOf()
+  const { merchantId, payId } = payment
+  const { queue, loseDatabase, waitedMs } = openStore(payment)
+  loseDatabase()
+  const raise = () =>
+    queue.update({ merchantId, payId }, stored => ({
+      next: { ...stored, version: stored.version + 1 },
+      result: stored.version,
+    }))
+  const patienceMs = reconnectDelaysMs.reduce((sum, delayMs) => sum + delayMs)
+  for (const turn of [1, 2]) {
+    await Promise.all([raise(), raise(), raise()].map(asked => expect(asked).rejects.toThrow(CommitUnknown)))
+    // Steps that are queued after the others have given up wait as long again.
+    expect(waitedMs()).toBe(turn * patienceMs)
+  }
 })

@@ -83,6 +83,8 @@ interface Line {
    * step.
    */
   seenAt: number
+  /** For how long the steps in this line have waited for a lost database. */
+  waitedMs: number
 }
 
 interface Asked<T> {
@@ -90,7 +92,23 @@ interface Asked<T> {
   readonly step: StepOf<T>
   /** The number of this step in the order in which steps were queued. */
   readonly cameAt: number
+  /** The `waitedMs` of the line when this step was queued. */
+  readonly waitedBefore: number
 }
+
+/**
+ * The delays that are left for a step that has waited this long in line while steps before it retried. If each of ten
+ * steps waited the whole time, the last would be answered after a minute.
+ */
+function delaysAfter(waitedMs: number): readonly number[] {
+  let sumMs = 0
+  return reconnectDelaysMs.filter(delayMs => {
+    sumMs += delayMs
+    return sumMs > waitedMs
+  })
+}
+
+const forget = (): undefined => undefined
 
 async function read(
   line: Line,
@@ -144,13 +162,14 @@ export function createPaymentQueue(deps: {
    * the stored state.
    */
   async function persist<T>(line: Line, request: Asked<T>): Promise<T | undefined> {
-    for (const delayMs of reconnectDelaysMs) {
+    for (const delayMs of delaysAfter(line.waitedMs - request.waitedBefore)) {
       try {
         return await attempt(line, request)
       } catch (error) {
         line.payment = undefined
         if (!(error instanceof CommitUnknown) && !isConnectionLost(error)) throw error
         await deps.waitMs(delayMs)
+        line.waitedMs += delayMs
       }
     }
     return attempt(line, request)
@@ -163,17 +182,15 @@ export function createPaymentQueue(deps: {
       const cameAt = asked
       let line = lines.get(id)
       if (!line) {
-        line = { tail: Promise.resolve(), waiting: 0, payment: target.known, seenAt: cameAt }
+        line = { tail: Promise.resolve(), waiting: 0, payment: target.known, seenAt: cameAt, waitedMs: 0 }
         lines.set(id, line)
       }
       const mine = line
       mine.waiting += 1
-      const turn = mine.tail.then(() => persist(mine, { target, step, cameAt }))
+      const request = { target, step, cameAt, waitedBefore: mine.waitedMs }
+      const turn = mine.tail.then(() => persist(mine, request))
       // The next in line runs whether or not this one succeeded; the caller still sees the error.
-      mine.tail = turn.then(
-        () => undefined,
-        () => undefined,
-      )
+      mine.tail = turn.then(forget, forget)
       return turn.finally(() => {
         mine.waiting -= 1
         if (mine.waiting === 0) lines.delete(id)
