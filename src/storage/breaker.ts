@@ -24,8 +24,10 @@ const probePauseMs = 500
 /** 2 s: a probe runs `SELECT 1`; a server that needs longer is not back yet. */
 const probeTimeoutMs = 2_000
 
-const isSilence = (error: unknown): boolean =>
-  error instanceof Error && /^(Query read timeout|timeout expired)$/.test(error.message)
+/** The messages of pg for a statement and for a connection of its own, and that of a pool for a connection. */
+const silences = /^(Query read timeout|timeout expired|Connection terminated due to connection timeout)$/
+
+const isSilence = (error: unknown): boolean => error instanceof Error && silences.test(error.message)
 
 export function createBreaker(url: string): Breaker {
   let silent = false

@@ -1,7 +1,9 @@
 /** How errors of the database are classified. */
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { DatabaseSilent } from '#storage/breaker.ts'
+import { createBreaker, DatabaseSilent } from '#storage/breaker.ts'
 import { constraintOf, isConnectionLost, isNeverSent } from '#storage/database.ts'
 
 test.each([
@@ -64,6 +66,24 @@ test('a statement is never sent to a silent database or without a connection, bu
   expect(isNeverSent(new DatabaseSilent())).toBe(true)
   expect(isNeverSent(new Error('timeout exceeded when trying to connect'))).toBe(true)
   expect(isNeverSent(new Error('Query read timeout'))).toBe(false)
+})
+
+test('a server that accepts connections and says nothing counts as silent after the first one', async () => {
+  const sockets: Socket[] = []
+  const server = createServer(socket => void sockets.push(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const pool = new pg.Pool({ host: '127.0.0.1', port, connectionTimeoutMillis: 20 })
+  const breaker = createBreaker(`postgresql://127.0.0.1:${port}/silent`)
+  breaker.guard(pool)
+  const failure = () => pool.query('SELECT 1').catch((error: unknown) => error)
+  expect(isConnectionLost(await failure())).toBe(true)
+  expect(await failure()).toBeInstanceOf(DatabaseSilent)
+  breaker.close()
+  for (const socket of sockets) socket.destroy()
+  server.close()
+  await pool.end()
 })
 
 test.each(['23505', '42601', '22P02', '53100'])(
