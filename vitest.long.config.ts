@@ -17,6 +17,7 @@ export default defineConfig({
       'test/races/meetings*.test.ts',
       'test/api/customers/customers-list.test.ts',
       'test/api/payments/every-method.test.ts',
+      'src/domain/time/calendar.test.ts',
     ],
     provide: { isLongRun: true },
     globalSetup: 'test/support/global-setup.ts',

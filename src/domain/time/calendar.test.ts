@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addDays, dayOf, type Frequency, lastDueDay, nextDueDay, startOfDay } from '#domain/time/calendar.ts'
+import { inLongRun } from '#test/support/simulation/size.ts'
 
 describe('the next due day', () => {
   const cases: [frequency: Frequency, anchor: string, after: string, next: string | undefined][] = [
@@ -45,9 +46,13 @@ describe('the next due day', () => {
   })
 
   test('every schedule of ten years, begun on any day of four years, keeps its rules', () => {
+    // Every month has the days up to the 28th; of those up to the 26th the short run takes the 1st, 10th and 19th.
+    const step = inLongRun(9, 1)
     const broken: string[] = []
     for (let offset = 0; offset < 4 * 366; offset += 1) {
       const anchor = addDays('2027-01-01', offset)
+      const day = Number(anchor.slice(8))
+      if (day <= 26 && (day - 1) % step > 0) continue
       broken.push(...walk(anchor, 'MONTHLY', 1), ...walk(anchor, 'YEARLY', 12))
     }
     expect(broken).toEqual([])
