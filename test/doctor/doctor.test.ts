@@ -10,7 +10,7 @@ import { checks } from '#storage/doctor/payment-checks.ts'
 import { wholeTableSettings } from '#storage/planner.ts'
 import { makeEmptyFolder, tollgateHere } from '#test/support/command-line.ts'
 import { examineDamaged } from '#test/support/database/damage.ts'
-import { createTestDatabase, type TestDatabase } from '#test/support/database/database.ts'
+import { createTestDatabase, dismissQuestioner, type TestDatabase } from '#test/support/database/database.ts'
 import { makeHistory } from '#test/support/database/doctor-history.ts'
 import { masterKeyOf, startTestGateway } from '#test/support/gateway.ts'
 import { queryRows } from '#test/support/simulation/invariants.ts'
@@ -42,6 +42,7 @@ test('finds nothing after every kind of payment, with the server running and wit
 test('no statement is compiled, although the database would compile it', async () => {
   const url = new URL(database.url)
   url.searchParams.set('options', '-c jit=on')
+  onTestFinished(() => dismissQuestioner(url.href))
   expect(await queryRows(url.href, 'SHOW jit')).toEqual([{ jit: 'on' }])
   const clients = await connectToExamine(url.href)
   onTestFinished(async () => void (await Promise.all(clients.map(client => client.end()))))

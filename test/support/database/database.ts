@@ -24,7 +24,8 @@ export function questionerOf(url: string): pg.Pool {
   return pool
 }
 
-async function dismissQuestioner(url: string): Promise<void> {
+/** A database that is copied must have no connections. */
+export async function dismissQuestioner(url: string): Promise<void> {
   const pool = questioners.get(url)
   questioners.delete(url)
   await pool?.end()
