@@ -157,6 +157,24 @@ test('a full batch is written beside another one, without waiting for it', async
   await release()
 })
 
+test('fewer changes wait for the batch under way, until they fill one', async () => {
+  await prepare()
+  const sizes: number[] = []
+  const commits = createGroupCommit(database.writers, {
+    patienceMs: 60_000,
+    onBatch: size => sizes.push(size),
+  })
+  const release = await blockOne(commits)
+  const commit = (index: number) => commits.commit(change(2 + (index % 7)))
+  const waiting = Array.from({ length: 31 }, (_, index) => commit(index))
+  await new Promise(resolve => setImmediate(resolve))
+  expect(sizes).toEqual([1])
+  const last = commit(31)
+  expect(sizes).toEqual([1, 32])
+  await Promise.all([...waiting, last])
+  await release()
+})
+
 test('a full batch is sent before the event loop turns to the next request', async () => {
   await prepare()
   const sizes: number[] = []
@@ -218,6 +236,18 @@ test('once the connection is lost, the other changes of a batch without its lock
   const isUnsent = failed.map(one => one.status === 'rejected' && isNeverSent(one.reason.cause))
   expect(isUnsent).toEqual(ids.map((_, index) => index > 0))
   expect(await countTimers()).toBe(8)
+})
+
+test('a connection that falls silent while changes are written one by one is not used again', async () => {
+  await prepare([lockTimeout])
+  const impatient = openDatabase(proxy.url, () => undefined, { silenceMs: 500 })
+  const { commit } = createGroupCommit(impatient.writers)
+  proxy.freezeWithCommit(1)
+  const failed = await Promise.allSettled(ids.map((_, index) => commit(change(index + 1))))
+  expect(failed).toMatchObject(ids.map(() => ({ reason: expect.any(CommitUnknown) })))
+  await expect.poll(() => impatient.writers.totalCount).toBe(0)
+  proxy.thaw()
+  await impatient.close()
 })
 
 test('a commit that keeps losing deadlocks fails with the error, and was certainly not written', async () => {
